@@ -1,0 +1,1 @@
+"""The mathematics the methods share: moments, eigenpairs, principal axes."""

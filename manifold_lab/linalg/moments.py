@@ -1,0 +1,143 @@
+"""Count, mean and centred scatter of rows: one pass, block by block, right at any offset and scale.
+
+Rows are looked at as y = x f - s, where the *frame* (f, s) is a power of two and a shift near the
+mean, taken from about a thousand rows spread over the input: y is near zero and near one, so no
+sum of squares cancels, overflows or vanishes. Blocks are merged in order by the formula of Chan,
+Golub and LeVeque [chan1983]_; ``merge`` is also what out-of-core fits are made of.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from manifold_lab._interop import is_sparse
+from manifold_lab._kernels import levels, threads
+from manifold_lab.checks import check_memory, raise_not_finite
+
+BLOCK_BYTES = 2**25  # rows looked at between two chances to interrupt
+KERNEL_FEATURES = 512  # above it the register tile no longer beats BLAS
+
+
+class Frame(NamedTuple):
+    """y = x 2^exponent - shift."""
+
+    exponent: int
+    shift: np.ndarray  # (d,)
+
+    @property
+    def factor(self):
+        return np.ldexp(1.0, self.exponent)
+
+    def mean(self, y):
+        """Return the x whose y is given."""
+        return np.ldexp(self.shift + y, -self.exponent)
+
+    def apply(self, X):
+        """Return y for a block of rows, in float64."""
+        Y = np.multiply(X, self.factor, dtype=np.float64)
+        Y -= self.shift
+        return Y
+
+
+def frame_of(X, every=None):
+    """Return the frame of X from ``every``-th row (default: about a thousand of them)."""
+    sample = X[:: every or max(1, X.shape[0] // 1000)]
+    sample = (sample.toarray() if is_sparse(sample) else sample).astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinity are found by the pass
+        exponent = _down_to_one(np.abs(sample).max())
+        scaled = np.ldexp(sample, exponent)
+        mean = scaled.mean(axis=0)
+        extra = _down_to_one(np.abs(scaled - mean).max())
+        extra = min(extra, 1000 - exponent)  # the factor itself must be finite
+        return Frame(exponent + extra, np.ldexp(mean, extra))
+
+
+def _down_to_one(top):
+    """Return the e with 1/2 <= 2^e top < 1, or 0 where there is none."""
+    return int(np.clip(-np.frexp(top)[1], -1000, 1000)) if 0 < top < np.inf else 0
+
+
+class Moments(NamedTuple):
+    """Count, mean and scatter of y = x f - s; immutable."""
+
+    frame: Frame
+    count: int
+    mean: np.ndarray  # (d,), of y
+    scatter: np.ndarray  # (d, d), sum (y - mean)(y - mean)'
+
+    def merge(self, other):
+        """Return the moments of both sets of rows, in the frame of the larger numbers."""
+        if other.frame is not self.frame:
+            frame = min(self.frame, other.frame, key=lambda frame: frame.exponent)
+            self, other = self._in(frame), other._in(frame)
+        count = self.count + other.count
+        step = other.mean - self.mean
+        between = np.outer(step, step * (self.count * (other.count / count)))
+        scatter = self.scatter + other.scatter
+        scatter += between
+        return Moments(self.frame, count, self.mean + step * (other.count / count), scatter)
+
+    def _in(self, frame):
+        """Return the same moments in another frame."""
+        power = frame.exponent - self.frame.exponent
+        mean = np.ldexp(self.frame.shift + self.mean, power) - frame.shift
+        return Moments(frame, self.count, mean, np.ldexp(self.scatter, 2 * power))
+
+
+def moments_of(X, owner, n_jobs=None, frame=None):
+    """Return the :class:`Moments` of the rows of X, dense or CSR, in one pass.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n, d)
+    owner : str
+        Who asks; named if X holds NaN or infinity.
+    n_jobs : int, optional
+        Threads of the kernel; the result has the same bits for any.
+    frame : Frame, optional
+        The frame of earlier blocks, so that merging is exact.
+
+    Raises
+    ------
+    ParameterError
+        X is not finite.
+    MemoryBudgetError
+        The (d, d) scatter does not fit.
+    """
+    d = X.shape[1]
+    check_memory(3 * 8 * d * d, owner, "Reduce the number of features, or use solver='randomized'.")
+    total = _one_pass(X, n_jobs, frame or frame_of(X))
+    if not np.isfinite(total.scatter).all():
+        raise_not_finite(X, owner)
+        # finite after all: the rows of the sample were too small or too close to judge by
+        total = _one_pass(X, n_jobs, frame_of(X, every=1))
+    return total
+
+
+def _one_pass(X, n_jobs, frame):
+    rows = max(1024, BLOCK_BYTES // (8 * X.shape[1]))
+    total = None
+    for start in range(0, X.shape[0], rows):
+        block = X[start : start + rows]
+        block = block.toarray() if is_sparse(block) else block
+        with np.errstate(invalid="ignore", over="ignore"):
+            part = _block_moments(block, n_jobs, frame)
+            total = part if total is None else total.merge(part)
+    return total
+
+
+def _block_moments(X, n_jobs, frame):
+    n, d = X.shape
+    if d > KERNEL_FEATURES:
+        Y = frame.apply(X)
+        mean = Y.mean(axis=0)
+        Y -= mean
+        return Moments(frame, n, mean, Y.T @ Y)
+    chunk = max(32, min(512, 2**15 // d))
+    kernel = levels.load("scatter")
+    within, means = kernel.chunk_scatter(X, frame.shift, frame.factor, chunk, threads.count(n_jobs))
+    counts = np.full(len(means), chunk)
+    counts[-1] = n - chunk * (len(means) - 1)
+    mean = counts @ means / n
+    between = np.sqrt(counts)[:, None] * (means - mean)
+    return Moments(frame, n, mean, within + between.T @ between)
