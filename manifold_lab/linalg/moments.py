@@ -41,15 +41,23 @@ class Frame(NamedTuple):
 
 def frame_of(X, every=None):
     """Return the frame of X from ``every``-th row (default: about a thousand of them)."""
-    sample = X[:: every or max(1, X.shape[0] // 1000)]
-    sample = (sample.toarray() if is_sparse(sample) else sample).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinity are found by the pass
+        if is_sparse(X):
+            return _sparse_frame(X)
+        sample = X[:: every or max(1, X.shape[0] // 1000)].astype(np.float64)
         exponent = _down_to_one(np.abs(sample).max())
         scaled = np.ldexp(sample, exponent)
         mean = scaled.mean(axis=0)
         extra = _down_to_one(np.abs(scaled - mean).max())
         extra = min(extra, 1000 - exponent)  # the factor itself must be finite
         return Frame(exponent + extra, np.ldexp(mean, extra))
+
+
+def _sparse_frame(X):
+    """Return the frame of a sparse X: its exact mean, and the size of its largest entry."""
+    exponent = _down_to_one(np.abs(X.data).max(initial=0))
+    scaled = X.astype(np.float64) * np.ldexp(1.0, exponent)
+    return Frame(exponent, np.asarray(scaled.sum(axis=0)).ravel() / X.shape[0])
 
 
 def _down_to_one(top):
@@ -115,29 +123,39 @@ def moments_of(X, owner, n_jobs=None, frame=None):
 
 
 def _one_pass(X, n_jobs, frame):
-    rows = max(1024, BLOCK_BYTES // (8 * X.shape[1]))
-    total = None
-    for start in range(0, X.shape[0], rows):
-        block = X[start : start + rows]
-        block = block.toarray() if is_sparse(block) else block
-        with np.errstate(invalid="ignore", over="ignore"):
-            part = _block_moments(block, n_jobs, frame)
-            total = part if total is None else total.merge(part)
-    return total
-
-
-def _block_moments(X, n_jobs, frame):
+    """Pool the scatter within short runs of rows, then add that between their means (pca.2)."""
     n, d = X.shape
-    if d > KERNEL_FEATURES:
-        Y = frame.apply(X)
-        mean = Y.mean(axis=0)
-        Y -= mean
-        return Moments(frame, n, mean, Y.T @ Y)
-    chunk = max(32, min(512, 2**15 // d))
-    kernel = levels.load("scatter")
-    within, means = kernel.chunk_scatter(X, frame.shift, frame.factor, chunk, threads.count(n_jobs))
+    rows = max(256, BLOCK_BYTES // (8 * d))
+    within, means, counts = np.zeros((d, d)), [], []
+    add = _add_by_kernel if d <= KERNEL_FEATURES else _add_by_blas
+    with np.errstate(invalid="ignore", over="ignore"):  # looked for in the result
+        for start in range(0, n, rows):
+            block = X[start : start + rows]
+            block = block.toarray() if is_sparse(block) else block
+            for part, into in zip(add(block, frame, within, n_jobs), (means, counts), strict=True):
+                into.append(part)
+        means, counts = np.vstack(means), np.concatenate(counts)
+        mean = counts @ means / n
+        between = np.sqrt(counts)[:, None] * (means - mean)
+        within += between.T @ between
+    return Moments(frame, n, mean, within)
+
+
+def _add_by_kernel(X, frame, within, n_jobs):
+    """Add the scatter of X within chunks to ``within``; return the chunks' means and counts."""
+    chunk = max(32, min(512, 2**15 // X.shape[1]))
+    kernel, n_threads = levels.load("scatter"), threads.count(n_jobs)
+    scatter, means = kernel.chunk_scatter(X, frame.shift, frame.factor, chunk, n_threads)
+    within += scatter
     counts = np.full(len(means), chunk)
-    counts[-1] = n - chunk * (len(means) - 1)
-    mean = counts @ means / n
-    between = np.sqrt(counts)[:, None] * (means - mean)
-    return Moments(frame, n, mean, within + between.T @ between)
+    counts[-1] = len(X) - chunk * (len(means) - 1)
+    return means, counts
+
+
+def _add_by_blas(X, frame, within, n_jobs):
+    """The same with X as one chunk."""
+    Y = frame.apply(X)
+    mean = Y.mean(axis=0)
+    Y -= mean
+    within += Y.T @ Y
+    return mean[None], np.array([len(X)])

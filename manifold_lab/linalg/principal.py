@@ -77,27 +77,22 @@ def krylov_axes(X, count, rng, owner):
     n, d = X.shape
     frame = frame_of(X, every=1)
     if is_sparse(X):
-        f = frame.factor
-        mean = np.asarray(X.sum(axis=0)).ravel() * f / n
-        squares = X.multiply(X).sum() * f * f
-        total = float(squares - n * (mean @ mean))
+        mean, Y = np.zeros(d), X.astype(np.float64) * frame.factor  # shift = mean of Y, exactly
+        total = float((Y.data**2).sum() - n * (frame.shift @ frame.shift))
 
-        def apply(V):
-            U = (X @ V) * f - mean @ V
-            return (X.T @ U) * f - np.outer(mean, U.sum(axis=0))
-
-        mean_x = mean / f
+        def scatter_times(V):
+            U = Y @ V - frame.shift @ V
+            return Y.T @ U - np.outer(frame.shift, U.sum(axis=0))
     else:
         check_memory(2 * 8 * n * d, owner, "Use solver='covariance'.")
         Y, mean = _centred(X, frame)
         total = float(np.vdot(Y, Y))
-        mean_x = frame.mean(mean)
 
-        def apply(V):
+        def scatter_times(V):
             return Y.T @ (Y @ V)
 
-    values, vectors, residual = krylov(apply, d, count, rng)
-    axes = _finished(n, mean_x, frame, values, vectors.T, total)
+    values, vectors, residual = krylov(scatter_times, d, count, rng)
+    axes = _finished(n, frame.mean(mean), frame, values, vectors.T, total)
     return axes._replace(residual=residual)
 
 
