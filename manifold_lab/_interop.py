@@ -81,19 +81,26 @@ def wrap(Z, container, columns, index):
     )
 
 
-def _is_pandas_frame(X):
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(X, pandas.DataFrame)
+def _is_frame(X, library):
+    frame = getattr(sys.modules.get(library), "DataFrame", None)
+    return frame is not None and isinstance(X, frame)
 
 
 def row_index(X):
     """Return the row index of a pandas frame, or None."""
-    return X.index if _is_pandas_frame(X) else None
+    return X.index if _is_frame(X, "pandas") else None
 
 
 def column_types(X):
     """Return the types of a pandas frame's columns as a list, empty for anything else."""
-    return list(X.dtypes) if _is_pandas_frame(X) else []
+    return list(X.dtypes) if _is_frame(X, "pandas") else []
+
+
+def holds_dates(X):
+    """True for a pandas or polars frame with a column of dates, times or durations."""
+    if _is_frame(X, "polars"):
+        return any(t.is_temporal() for t in X.dtypes)
+    return any(t.kind in "mM" for t in column_types(X))
 
 
 def sklearn_tags(traits):
