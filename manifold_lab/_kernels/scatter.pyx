@@ -37,8 +37,8 @@ def chunk_scatter(const real[:, ::1] X not None, const double[::1] shift not Non
     cdef double[:, ::1] M = means, S = sums, Y = _aligned(n_groups, chunk * ld)
     cdef index g
     for g in prange(n_groups, nogil=True, schedule="dynamic", num_threads=n_threads):
-        group_scatter(&X[0, 0], &shift[0], factor, n, d, ld, chunk,
-                      g * per_group, min((g + 1) * per_group, n_chunks), &M[0, 0], &Y[g, 0], &S[g, 0])
+        group_scatter(&X[0, 0], &shift[0], factor, n, d, ld, chunk, g * per_group,
+                      min((g + 1) * per_group, n_chunks), &M[0, 0], &Y[g, 0], &S[g, 0])
     total = sums[0]
     for part in sums[1:]:
         total += part
@@ -100,11 +100,11 @@ cdef inline void tile(const double* Y, index ld, index rows, index i, index j, i
     cdef const double* a = Y + i
     cdef const double* b = Y + j
     cdef double a0, a1, a2, a3, a4, a5, a6, a7
-    cdef index r
+    cdef index _r
     cdef int t
     for t in range(width):
         c0[t] = c1[t] = c2[t] = c3[t] = c4[t] = c5[t] = c6[t] = c7[t] = 0
-    for r in range(rows):
+    for _r in range(rows):
         a0 = a[0]
         a1 = a[1]
         a2 = a[2]

@@ -8,7 +8,10 @@ import os
 import threading
 
 from manifold_lab._kernels import cpu
+from manifold_lab.checks import address_space_left
 from manifold_lab.errors import ManifoldLabWarning, warn
+
+_THREAD_BYTES = 2**26  # address space of a thread: its stack, and what malloc may reserve for it
 
 _lock = threading.Lock()
 _team_owner: threading.Thread | None = None  # the thread, beside the main one, that has a team
@@ -42,11 +45,13 @@ def count(n_jobs=None):
     """Return the number of threads a kernel called now, from this thread, should use.
 
     One in a child forked after OpenMP threads ran (they do not survive the fork, and waiting
-    for them would hang), and in all but one of several Python threads: each would start a team
-    of its own and keep it, so that eight threads on two cores would become sixteen.
+    for them would hang); one where a limit on the address space leaves no room for stacks
+    (OpenMP ends the process when it cannot start a thread); and one in all but one of several
+    Python threads: each would start a team of its own and keep it, so that eight threads on two
+    cores would become sixteen.
     """
     wanted = requested(n_jobs)
-    if wanted == 1 or not cpu.has_openmp():
+    if wanted == 1 or not cpu.has_openmp() or not _room_for(wanted):
         return 1
     if _forked:
         _warn_forked()
@@ -56,6 +61,11 @@ def count(n_jobs=None):
         _used = True
         return wanted
     return 1
+
+
+def _room_for(n_threads):
+    left = address_space_left()
+    return left is None or left > n_threads * _THREAD_BYTES
 
 
 def _may_have_team():

@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.special import gammaln
 
+EPS = np.finfo(np.float64).eps
+
 
 def minka_dimension(values, n):
     """Return the dimension of largest evidence [minka2000]_ for eigenvalues of a scatter of n rows."""
@@ -23,9 +25,10 @@ def _minka_evidence(variances, k, n):
     free = d * k - k * (k + 1) / 2
     smooth = np.concatenate([variances[:k], np.full(d - k, noise)])
     a, b = np.triu_indices(k, 1, d)
-    curvature = (
-        np.log(1 / smooth[b] - 1 / smooth[a]) + np.log(variances[a] - variances[b]) + np.log(n)
-    ).sum()
+    # equal eigenvalues have no curvature between them: as close as rounding can tell, not zero
+    gap = np.maximum(variances[a] - variances[b], EPS * variances[a])
+    inverse_gap = np.maximum(1 / smooth[b] - 1 / smooth[a], EPS / smooth[a])
+    curvature = (np.log(inverse_gap) + np.log(gap) + np.log(n)).sum()
     return (
         sphere + likelihood + (free + k) / 2 * np.log(2 * np.pi) - (curvature + k * np.log(n)) / 2
     )

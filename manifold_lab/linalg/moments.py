@@ -69,7 +69,7 @@ class Moments(NamedTuple):
     """Count, mean and scatter of y = x f - s; immutable."""
 
     frame: Frame
-    count: int
+    n_rows: int
     mean: np.ndarray  # (d,), of y
     scatter: np.ndarray  # (d, d), sum (y - mean)(y - mean)'
 
@@ -78,18 +78,19 @@ class Moments(NamedTuple):
         if other.frame is not self.frame:
             frame = min(self.frame, other.frame, key=lambda frame: frame.exponent)
             self, other = self._in(frame), other._in(frame)
-        count = self.count + other.count
+        n_rows = self.n_rows + other.n_rows
+        share = other.n_rows / n_rows
         step = other.mean - self.mean
-        between = np.outer(step, step * (self.count * (other.count / count)))
+        between = np.outer(step, step * (self.n_rows * share))
         scatter = self.scatter + other.scatter
         scatter += between
-        return Moments(self.frame, count, self.mean + step * (other.count / count), scatter)
+        return Moments(self.frame, n_rows, self.mean + step * share, scatter)
 
     def _in(self, frame):
         """Return the same moments in another frame."""
         power = frame.exponent - self.frame.exponent
         mean = np.ldexp(self.frame.shift + self.mean, power) - frame.shift
-        return Moments(frame, self.count, mean, np.ldexp(self.scatter, 2 * power))
+        return Moments(frame, self.n_rows, mean, np.ldexp(self.scatter, 2 * power))
 
 
 def moments_of(X, owner, n_jobs=None, frame=None):

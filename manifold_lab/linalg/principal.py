@@ -19,7 +19,7 @@ from manifold_lab.linalg.spectral import descending_eigh, fix_signs, krylov, top
 class Axes(NamedTuple):
     """Principal axes and what they hold, in scaled units: lambda = 4^exponent sigma_x^2."""
 
-    count: int  # rows
+    n_rows: int
     mean: np.ndarray  # (d,), in the units of x
     exponent: int
     values: np.ndarray  # (r,) eigenvalues of the scatter, largest first, null ones exactly 0
@@ -33,7 +33,7 @@ def covariance_axes(moments, count, rng):
     S = moments.scatter
     values, vectors = descending_eigh(S) if count is None else top_eigenpairs(S, count, rng)
     mean = moments.frame.mean(moments.mean)
-    return _finished(moments.count, mean, moments.frame, values, vectors.T, np.trace(S))
+    return _finished(moments.n_rows, mean, moments.frame, values, vectors.T, np.trace(S))
 
 
 def svd_axes(X, count, owner):

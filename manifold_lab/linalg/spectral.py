@@ -9,6 +9,7 @@ import scipy.linalg
 
 TOLERANCE = 1e-12  # residual |A v - lambda v|, relative to the largest eigenvalue
 DENSE_SIZE = 256  # below it LAPACK is faster than anything clever
+BLOCK = 8  # vectors multiplied at once: a product then costs little more than one with a vector
 MAX_BASIS = 800  # columns of the Krylov basis before LAPACK takes over
 TINY = np.finfo(np.float64).tiny
 
@@ -51,26 +52,74 @@ def krylov(operator, n, count, rng, max_basis=MAX_BASIS):
     values, vectors : ndarray
         Largest first.
     residual : float
-        Largest |A v - lambda v|, relative to the largest eigenvalue.
+        Largest |A v - lambda v|, relative to the largest eigenvalue; infinite if a larger
+        eigenvalue was missed, as a space grown from ``BLOCK`` vectors may if more are equal.
     """
-    block = min(n, max(8, count + count // 4))
-    Q, T = np.empty((n, 0)), np.empty((0, 0))
-    V = np.linalg.qr(rng.standard_normal((n, block)))[0]
+    limit = max(max_basis, count + BLOCK)
+    limit = n if limit >= n else limit - limit % BLOCK  # whole blocks: the residual needs them
+    space = _Space(operator, n, limit, rng)
+    test = 2 * count
     while True:
-        old, Q = Q.shape[1], np.hstack([Q, V])
-        W = operator(V)
-        H = Q.T @ W  # column block of T = Q' A Q
-        T = np.block([[T, H[:old]], [H[:old].T, H[old:]]])
-        V, R = _orthonormal_rest(W - Q @ H, Q)
-        values, Y = np.linalg.eigh((T + T.T) / 2)
-        values, Y = values[::-1][:count], Y[:, ::-1][:, :count]
+        space.grow()
+        if space.full or space.size >= test:
+            values, vectors, residual = space.ritz(count)
+            if space.full or residual <= TOLERANCE:
+                break
+            test = max(space.size + 4 * BLOCK, int(1.25 * space.size))
+    if space.size < n and residual <= TOLERANCE and count > BLOCK:
+        residual = max(residual, _missed(operator, n, values, vectors, rng))
+    return values, vectors, residual
+
+
+class _Space:
+    """A block Krylov space of a symmetric operator: basis Q and the band matrix T = Q'AQ."""
+
+    def __init__(self, operator, n, limit, rng):
+        self.operator, self.n, self.limit = operator, n, limit
+        self.Q = np.empty((n, limit), order="F")
+        self.T = np.zeros((limit, limit))
+        self.size = 0
+        self.next = np.linalg.qr(rng.standard_normal((n, min(n, BLOCK))))[0]
+
+    @property
+    def full(self):
+        return self.size == self.limit
+
+    def grow(self):
+        """Add one block."""
+        old, new = self.size, min(self.size + self.next.shape[1], self.limit)
+        V = self.Q[:, old:new] = self.next[:, : new - old]
+        self.size, Q = new, self.Q[:, :new]
+        W = self.operator(V)
+        H = Q.T @ W
+        self.T[:new, old:new], self.T[old:new, :new] = H, H.T
+        self.next, self.coupling = _orthonormal_rest(W - Q @ H, Q)
+        self.last = slice(old, new)
+
+    def ritz(self, count):
+        """Return the best eigenpairs in the space (Rayleigh-Ritz) and their largest residual."""
+        T = self.T[: self.size, : self.size]
+        low = max(0, self.size - count)
+        values, Y = scipy.linalg.eigh(
+            (T + T.T) / 2, subset_by_index=(low, self.size - 1), check_finite=False
+        )
+        values, Y = values[::-1], Y[:, ::-1]
         # A Q Y - Q Y L = V R Y_last: the residual costs no further product
-        residual = np.linalg.norm(R @ Y[old:], axis=0).max() / max(values[0], TINY)
-        room = min(n, max_basis) - Q.shape[1]
-        done = Q.shape[1] == n or (Q.shape[1] >= count and residual <= TOLERANCE)
-        if done or room < min(block, n - Q.shape[1]):
-            return values, Q @ Y, 0.0 if Q.shape[1] == n else residual
-        V = V[:, :room]
+        residual = np.linalg.norm(self.coupling @ Y[self.last], axis=0).max()
+        relative = 0.0 if self.size == self.n else residual / max(values[0], TINY)
+        return values, self.Q[:, : self.size] @ Y, relative
+
+
+def _missed(operator, n, values, vectors, rng):
+    """Return infinity if an eigenvalue above the smallest of ``values`` was left out, else 0."""
+
+    def deflated(V):
+        return operator(V) - vectors @ (values[:, None] * (vectors.T @ V))
+
+    space = _Space(deflated, n, 6 * BLOCK, rng)
+    while not space.full:
+        space.grow()
+    return np.inf if space.ritz(1)[0][0] > values[-1] * (1 + 1e-8) else 0.0
 
 
 def _orthonormal_rest(W, Q):

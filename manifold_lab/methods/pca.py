@@ -68,15 +68,15 @@ class PCA(Reducer):
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 4.0], [3.0, 6.0]])
+    >>> X = np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0], [4.0, 8.0]])
     >>> pca = PCA(n_components=1).fit(X)
     >>> pca.explained_variance_ratio_
     array([1.])
     >>> pca.inverse_transform(pca.transform(X)).round(12)
-    array([[0., 0.],
-           [1., 2.],
+    array([[1., 2.],
            [2., 4.],
-           [3., 6.]])
+           [3., 6.],
+           [4., 8.]])
     """
 
     family = "linear"
@@ -125,7 +125,7 @@ class PCA(Reducer):
         owner = type(self).__name__
         moments = moments_of(X, owner, self.n_jobs, frame=before and before.frame)
         self._moments_ = moments if before is None else before.merge(moments)
-        self._check_request(self._moments_.count, X.shape[1], sparse=False, partial=True)
+        self._check_request(self._moments_.n_rows, X.shape[1], sparse=False, partial=True)
         self.solver_ = "covariance"
         rng = as_rng(self.random_state)
         axes = principal.covariance_axes(self._moments_, self._count(), rng)
@@ -160,7 +160,7 @@ class PCA(Reducer):
 
     def _keep(self, axes, dtype):
         """Choose d' and set the fitted attributes, back in the units of X."""
-        n, d = axes.count, len(axes.mean)
+        n, d = axes.n_rows, len(axes.mean)
         kept = self._kept(axes.values, axes.total, n, d)
         values, vectors = axes.values[:kept], axes.vectors[:kept]
         self.n_samples_, self.rank_ = n, int(np.count_nonzero(values))
@@ -205,7 +205,7 @@ class PCA(Reducer):
         if axes.total == 0:
             warn(
                 DegenerateDataWarning(
-                    f"All {axes.count} rows of X are identical: there is no direction of variance, "
+                    f"All {axes.n_rows} rows of X are identical: there is no direction of variance, "
                     "and every score is zero. Check the input."
                 )
             )

@@ -70,7 +70,7 @@ def test_block_size_changes_only_rounding(rng, monkeypatch):
     whole = moments_of(X, "test")
     monkeypatch.setattr(moments, "BLOCK_BYTES", 8 * 4 * 1024)
     pieces = moments_of(X, "test")
-    assert pieces.count == whole.count == 5000
+    assert pieces.n_rows == whole.n_rows == 5000
     np.testing.assert_allclose(pieces.scatter, whole.scatter, rtol=1e-13, atol=1e-12)
 
 

@@ -164,6 +164,11 @@ def test_minka_finds_the_dimension_of_the_signal(rng):
         assert PCA(n_components="mle").fit(X * scale).n_components_ == 3
 
 
+def test_minka_with_equal_eigenvalues_is_finite_and_silent():
+    X = np.kron(np.eye(4), np.ones((3, 1)))
+    assert 1 <= PCA(n_components="mle").fit(np.vstack([X, -X])).n_components_ <= 3
+
+
 # ------------------------------------------------------------------ how many components
 
 
