@@ -30,7 +30,7 @@ def machine():
         "cpu": _cpu_model(),
         "cores": threads.cores(),
         "level": levels.level(),
-        "system": platform.platform(),
+        "system": f"{platform.system()} {platform.machine()}",
     }
 
 
