@@ -1,0 +1,1 @@
+"""What surrounds the methods: data sets, quality measures, comparison."""
