@@ -10,7 +10,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from manifold_lab._interop import column_types, is_sparse, sk_config
+from manifold_lab._interop import column_types, holds_dates, is_sparse, sk_config
 from manifold_lab.errors import DataConversionWarning, MemoryBudgetError, ParameterError, warn
 
 # ------------------------------------------------------------------ parameters
@@ -178,6 +178,8 @@ def _as_csr(X, owner, name, accept_sparse):
 
 
 def _as_dense(X, owner, name):
+    if holds_dates(X):  # numpy would count days beside columns of numbers
+        _refuse_dates(owner, name)
     A = _from_frame(X)
     if A is None:
         try:
@@ -390,7 +392,7 @@ def check_memory(needed, owner, remedy):
 
 def available_memory():
     """Return the bytes this process can still allocate: free RAM, cgroup and address limits."""
-    limits = [_meminfo_available(), _cgroup_left(), _address_space_left()]
+    limits = [_meminfo_available(), _cgroup_left(), address_space_left()]
     return min((limit for limit in limits if limit is not None), default=float("inf"))
 
 
@@ -414,7 +416,8 @@ def _cgroup_left():
         return None
 
 
-def _address_space_left():
+def address_space_left():
+    """Return the bytes left of this process's address space limit, or None without one."""
     try:
         import resource
 

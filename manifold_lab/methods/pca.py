@@ -15,6 +15,7 @@ from manifold_lab.checks import BOOL, N_JOBS, SEED, Float, Int, as_rng, check_fi
 from manifold_lab.errors import (
     ConvergenceWarning,
     DegenerateDataWarning,
+    ManifoldLabWarning,
     ParameterError,
     SpectrumWarning,
     warn,
@@ -118,9 +119,11 @@ class PCA(Reducer):
     def _partial_fit(self, X, y):
         before = getattr(self, "_moments_", None)
         if before is None and hasattr(self, "components_"):
-            raise ParameterError(
-                "This PCA was fitted by fit, which keeps no running sums, so partial_fit cannot go "
-                "on from it. Call partial_fit for every batch, on a fresh PCA."
+            warn(
+                ManifoldLabWarning(
+                    f"This PCA was fitted by fit, which keeps no running sums: partial_fit starts "
+                    f"anew and forgets those {self.n_samples_} rows. Call partial_fit for every batch."
+                )
             )
         owner = type(self).__name__
         moments = moments_of(X, owner, self.n_jobs, frame=before and before.frame)
@@ -255,27 +258,30 @@ class PCA(Reducer):
         Returns
         -------
         ndarray of shape (n_samples,), float64
-
-        Raises
-        ------
-        ParameterError
-            The fitted covariance is singular, so there is no density.
+            Where the fitted covariance is singular, with a warning, that of the projection on the
+            directions that have variance.
         """
         self._need_fit()
         A = self._enter(X, fitting=False)
         A = A.toarray() if is_sparse(A) else A
-        d, variances, noise = A.shape[1], self.explained_variance_, self.noise_variance_
-        if not (variances > 0).all() or (noise == 0 and len(variances) < d):
-            raise ParameterError(
-                f"The fitted covariance is singular ({self.rank_} directions of {d}, nothing left "
-                "out), so rows have no likelihood. Fit with fewer n_components."
+        real = self.explained_variance_ > 0
+        variances, W = self.explained_variance_[real], self.components_[real].astype(np.float64)
+        left_out = A.shape[1] - len(variances)
+        d = A.shape[1] if self.noise_variance_ > 0 else len(variances)
+        if d < A.shape[1]:
+            warn(
+                DegenerateDataWarning(
+                    f"The fitted covariance is singular: {d} of {A.shape[1]} directions have "
+                    "variance, and the likelihood is that of the projection on them. Fit with fewer "
+                    "n_components for a density over all directions."
+                )
             )
-        W = self.components_.astype(np.float64)
         Y = A - self._mean_
         Z = Y @ W.T
         fit = (Z**2 / variances).sum(axis=1) + np.log(variances).sum()
-        if len(variances) < d:
-            fit += ((Y - Z @ W) ** 2).sum(axis=1) / noise + (d - len(variances)) * np.log(noise)
+        if left_out and self.noise_variance_ > 0:
+            fit += ((Y - Z @ W) ** 2).sum(axis=1) / self.noise_variance_
+            fit += left_out * np.log(self.noise_variance_)
         return -0.5 * (fit + d * np.log(2 * np.pi))
 
     def score(self, X, y=None):
