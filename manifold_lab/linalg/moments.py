@@ -9,12 +9,14 @@ Golub and LeVeque [chan1983]_; ``merge`` is also what out-of-core fits are made 
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg.blas
 
 from manifold_lab._interop import is_sparse
 from manifold_lab._kernels import levels, threads
 from manifold_lab.checks import check_memory, raise_not_finite
 
 BLOCK_BYTES = 2**25  # rows looked at between two chances to interrupt
+CHUNK = 32  # rows centred together where BLAS does the rest
 KERNEL_FEATURES = 512  # above it the register tile no longer beats BLAS
 
 
@@ -138,6 +140,8 @@ def _one_pass(X, n_jobs, frame):
         means, counts = np.vstack(means), np.concatenate(counts)
         mean = counts @ means / n
         between = np.sqrt(counts)[:, None] * (means - mean)
+        if add is _add_by_blas:
+            _mirror(within)
         within += between.T @ between
     return Moments(frame, n, mean, within)
 
@@ -148,15 +152,46 @@ def _add_by_kernel(X, frame, within, n_jobs):
     kernel, n_threads = levels.load("scatter"), threads.count(n_jobs)
     scatter, means = kernel.chunk_scatter(X, frame.shift, frame.factor, chunk, n_threads)
     within += scatter
-    counts = np.full(len(means), chunk)
-    counts[-1] = len(X) - chunk * (len(means) - 1)
-    return means, counts
+    return means, _chunk_sizes(len(X), chunk)
 
 
 def _add_by_blas(X, frame, within, n_jobs):
-    """The same with X as one chunk."""
-    Y = frame.apply(X)
-    mean = Y.mean(axis=0)
-    Y -= mean
-    within += Y.T @ Y
-    return mean[None], np.array([len(X)])
+    """The same with the product left to BLAS, which writes only the upper triangle."""
+    kernel, n_threads = levels.load("scatter"), threads.count(n_jobs)
+    Y, means = kernel.centred_chunks(X, frame.shift, frame.factor, CHUNK, n_threads)
+    scipy.linalg.blas.dsyrk(1.0, Y.T, beta=1.0, c=within.T, overwrite_c=True, lower=True)
+    return means, _chunk_sizes(len(X), CHUNK)
+
+
+def _chunk_sizes(n, chunk):
+    sizes = np.full(-(-n // chunk), chunk)
+    sizes[-1] -= len(sizes) * chunk - n
+    return sizes
+
+
+def _mirror(S, width=256):
+    """Copy the upper triangle of S to the lower one, in squares that stay in the cache."""
+    for i in range(0, len(S), width):
+        corner = S[i : i + width, i : i + width]
+        corner[:] = np.triu(corner) + np.triu(corner, 1).T
+        for j in range(i + width, len(S), width):
+            S[j : j + width, i : i + width] = S[i : i + width, j : j + width].T
+
+
+def shifted_rows(X, owner, n_jobs=None):
+    """Return ``(frame, Y, mean)``: the rows y = x f - s, dense, and their mean, near zero.
+
+    Raises
+    ------
+    ParameterError
+        X is not finite.
+    """
+    for frame in (frame_of(X), None):
+        frame = frame or frame_of(X, every=1)
+        with np.errstate(invalid="ignore", over="ignore"):
+            Y = frame.apply(X)
+            mean = Y.mean(axis=0)
+        if np.isfinite(mean).all():
+            return frame, Y, mean
+        raise_not_finite(X, owner)
+    raise AssertionError("rows that are finite have a finite frame")

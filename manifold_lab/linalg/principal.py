@@ -11,9 +11,15 @@ import numpy as np
 import scipy.linalg
 
 from manifold_lab._interop import is_sparse
-from manifold_lab.checks import check_memory
-from manifold_lab.linalg.moments import BLOCK_BYTES, frame_of
-from manifold_lab.linalg.spectral import descending_eigh, fix_signs, krylov, top_eigenpairs
+from manifold_lab.checks import check_finite, check_memory
+from manifold_lab.linalg.moments import BLOCK_BYTES, frame_of, shifted_rows
+from manifold_lab.linalg.spectral import (
+    BLOCK,
+    descending_eigh,
+    fix_signs,
+    krylov,
+    top_eigenpairs,
+)
 
 
 class Axes(NamedTuple):
@@ -40,8 +46,8 @@ def svd_axes(X, count, owner):
     """Return the axes by the singular value decomposition Y = U diag(sigma) W' (pca.5)."""
     n, d = X.shape
     check_memory(3 * 8 * n * d, owner, "Use solver='covariance' or 'randomized'.")
-    frame = frame_of(X, every=1)
-    Y, mean = _centred(X, frame)
+    frame, Y, mean = shifted_rows(X, owner)
+    Y -= mean
     try:
         sigma, W = scipy.linalg.svd(Y, full_matrices=False, check_finite=False)[1:]
     except np.linalg.LinAlgError:  # divide and conquer gave up; the older driver does not
@@ -55,6 +61,7 @@ def gram_axes(X, count, rng, owner):
     """Return the axes by K u = lambda u, w = Y'u / sigma (pca.4), Y taken a few columns at a time."""
     n, d = X.shape
     check_memory(4 * 8 * n * n, owner, "Use solver='covariance' or 'randomized'.")
+    check_finite(X, owner)
     frame = frame_of(X, every=1)
     K, mean = np.zeros((n, n)), np.empty(d)
     for columns in _column_blocks(n, d):
@@ -75,24 +82,23 @@ def gram_axes(X, count, rng, owner):
 def krylov_axes(X, count, rng, owner):
     """Return the axes by a randomised block Krylov space of S (pca.6), S never formed."""
     n, d = X.shape
-    frame = frame_of(X, every=1)
     if is_sparse(X):
-        mean, Y = np.zeros(d), X.astype(np.float64) * frame.factor  # shift = mean of Y, exactly
-        total = float((Y.data**2).sum() - n * (frame.shift @ frame.shift))
-
-        def scatter_times(V):
-            U = Y @ V - frame.shift @ V
-            return Y.T @ U - np.outer(frame.shift, U.sum(axis=0))
+        check_finite(X, owner)
+        frame = frame_of(X)
+        Y, mean = X.astype(np.float64) * frame.factor, frame.shift
+        squares, mean_x = float(Y.data @ Y.data), np.ldexp(mean, -frame.exponent)
     else:
         check_memory(2 * 8 * n * d, owner, "Use solver='covariance'.")
-        Y, mean = _centred(X, frame)
-        total = float(np.vdot(Y, Y))
+        frame, Y, mean = shifted_rows(X, owner)
+        squares, mean_x = float(np.vdot(Y, Y)), frame.mean(mean)
 
-        def scatter_times(V):
-            return Y.T @ (Y @ V)
+    def scatter_times(V):  # (Y - 1 m')'(Y - 1 m') V; Y keeps its zeros
+        U = Y @ V - mean @ V
+        return Y.T @ U - np.outer(mean, U.sum(axis=0))
 
-    values, vectors, residual = krylov(scatter_times, d, count, rng)
-    axes = _finished(n, frame.mean(mean), frame, values, vectors.T, total)
+    values, vectors, residual = krylov(scatter_times, d, count, rng, block=2 * BLOCK)
+    total = squares - n * (mean @ mean)
+    axes = _finished(n, mean_x, frame, values, vectors.T, total)
     return axes._replace(residual=residual)
 
 

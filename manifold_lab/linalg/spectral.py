@@ -14,10 +14,16 @@ MAX_BASIS = 800  # columns of the Krylov basis before LAPACK takes over
 TINY = np.finfo(np.float64).tiny
 
 
-def descending_eigh(A):
-    """Return all eigenpairs ``(values, vectors)`` of a symmetric matrix, largest first."""
-    values, vectors = scipy.linalg.eigh(A, driver="evd", check_finite=False)
-    return values[::-1], vectors[:, ::-1]
+def descending_eigh(A, count=None):
+    """Return the ``count`` largest eigenpairs of a symmetric matrix, or all, by LAPACK."""
+    n = len(A)
+    if count is not None and count <= n // 4:  # beyond, bisection costs more than it saves
+        values, vectors = scipy.linalg.eigh(
+            A, subset_by_index=(n - count, n - 1), check_finite=False
+        )
+    else:
+        values, vectors = scipy.linalg.eigh(A, driver="evd", check_finite=False)
+    return values[::-1][:count], vectors[:, ::-1][:, :count]
 
 
 def top_eigenpairs(A, count, rng):
@@ -25,16 +31,15 @@ def top_eigenpairs(A, count, rng):
 
     The rule is measured: an iteration for few pairs of a large matrix, LAPACK otherwise.
     """
-    n = A.shape[0]
+    n = len(A)
     if n > DENSE_SIZE and count <= n // 16:
-        values, vectors, residual = krylov(lambda V: A @ V, n, count, rng)
+        values, vectors, residual = krylov(lambda V: A @ V, n, count, rng, max_basis=n // 8)
         if residual <= TOLERANCE:
             return values, vectors
-    values, vectors = descending_eigh(A)
-    return values[:count], vectors[:, :count]
+    return descending_eigh(A, count)
 
 
-def krylov(operator, n, count, rng, max_basis=MAX_BASIS):
+def krylov(operator, n, count, rng, max_basis=MAX_BASIS, block=BLOCK):
     """Return the ``count`` largest eigenpairs of a positive semidefinite operator.
 
     Parameters
@@ -45,7 +50,10 @@ def krylov(operator, n, count, rng, max_basis=MAX_BASIS):
     rng : numpy.random.Generator
         Draws the start block.
     max_basis : int
-        Size of the basis at which to stop, converged or not.
+        Size of the basis at which to stop, converged or not; sooner if it is plain that the
+        residuals will not get there.
+    block : int
+        Number of vectors multiplied at once.
 
     Returns
     -------
@@ -53,33 +61,45 @@ def krylov(operator, n, count, rng, max_basis=MAX_BASIS):
         Largest first.
     residual : float
         Largest |A v - lambda v|, relative to the largest eigenvalue; infinite if a larger
-        eigenvalue was missed, as a space grown from ``BLOCK`` vectors may if more are equal.
+        eigenvalue was missed, as a space grown from few vectors may where more are equal.
     """
-    limit = max(max_basis, count + BLOCK)
-    limit = n if limit >= n else limit - limit % BLOCK  # whole blocks: the residual needs them
-    space = _Space(operator, n, limit, rng)
-    test = 2 * count
+    limit = max(max_basis, 2 * count + 2 * block)
+    limit = n if limit >= n else limit - limit % block  # whole blocks: the residual needs them
+    space, test, before = _Space(operator, n, limit, block, rng), 2 * count, None
+    exact_at_last = limit == n
     while True:
         space.grow()
-        if space.full or space.size >= test:
-            values, vectors, residual = space.ritz(count)
-            if space.full or residual <= TOLERANCE:
-                break
-            test = max(space.size + 4 * BLOCK, int(1.25 * space.size))
-    if space.size < n and residual <= TOLERANCE and count > BLOCK:
+        if not space.full and space.size < test:
+            continue
+        values, vectors, residual = space.ritz(count)
+        now = space.size, residual
+        if space.full or residual <= TOLERANCE:
+            break
+        if not exact_at_last and before and _hopeless(before, now, limit):
+            break
+        before, test = now, max(space.size + 2 * block, int(1.2 * space.size))
+    if space.size < n and residual <= TOLERANCE and count > block:
         residual = max(residual, _missed(operator, n, values, vectors, rng))
     return values, vectors, residual
+
+
+def _hopeless(before, now, limit):
+    """True if the residuals of two (size, residual) fall too slowly to reach the tolerance."""
+    if now[0] < limit // 4:
+        return False
+    rate = (np.log(before[1]) - np.log(now[1])) / (now[0] - before[0])
+    return now[0] + np.log(now[1] / TOLERANCE) / max(rate, TINY) > 1.5 * limit
 
 
 class _Space:
     """A block Krylov space of a symmetric operator: basis Q and the band matrix T = Q'AQ."""
 
-    def __init__(self, operator, n, limit, rng):
+    def __init__(self, operator, n, limit, block, rng):
         self.operator, self.n, self.limit = operator, n, limit
         self.Q = np.empty((n, limit), order="F")
         self.T = np.zeros((limit, limit))
         self.size = 0
-        self.next = np.linalg.qr(rng.standard_normal((n, min(n, BLOCK))))[0]
+        self.next = np.linalg.qr(rng.standard_normal((n, min(n, block))))[0]
 
     @property
     def full(self):
@@ -116,7 +136,7 @@ def _missed(operator, n, values, vectors, rng):
     def deflated(V):
         return operator(V) - vectors @ (values[:, None] * (vectors.T @ V))
 
-    space = _Space(deflated, n, 6 * BLOCK, rng)
+    space = _Space(deflated, n, 6 * BLOCK, BLOCK, rng)
     while not space.full:
         space.grow()
     return np.inf if space.ritz(1)[0][0] > values[-1] * (1 + 1e-8) else 0.0

@@ -11,7 +11,7 @@ import numpy as np
 
 from manifold_lab._interop import is_sparse
 from manifold_lab.base import Reducer, param
-from manifold_lab.checks import BOOL, N_JOBS, SEED, Float, Int, as_rng, check_finite
+from manifold_lab.checks import BOOL, N_JOBS, SEED, Float, Int, as_rng
 from manifold_lab.errors import (
     ConvergenceWarning,
     DegenerateDataWarning,
@@ -109,7 +109,6 @@ class PCA(Reducer):
         count, rng, owner = self._count(), as_rng(self.random_state), type(self).__name__
         if self.solver_ == "covariance":
             return principal.covariance_axes(moments_of(X, owner, self.n_jobs), count, rng)
-        check_finite(X, owner)
         if self.solver_ == "svd":
             return principal.svd_axes(X, count, owner)
         if self.solver_ == "gram":
@@ -291,12 +290,12 @@ class PCA(Reducer):
 
 def choose_solver(n, d, count, sparse):
     """Return the route "auto" takes for n rows, d columns and ``count`` components (None: all)."""
-    few = count is not None and count <= min(n, d) // 50
-    if sparse:
-        return "randomized" if few and d > 2000 else exact_solver(n, d)
-    if n * d * min(n, d) <= SMALL:
+    smaller = min(n, d)
+    if n * d * smaller <= SMALL and not sparse:
         return "svd"
-    return exact_solver(n, d)
+    few = count is not None and count <= smaller // 50
+    wide = d > 2000 if sparse else d >= 1000 and n < 10 * d
+    return "randomized" if few and smaller >= 1000 and wide else exact_solver(n, d)
 
 
 def exact_solver(n, d):

@@ -318,7 +318,7 @@ def test_score_of_a_singular_covariance_is_that_of_the_projection(rng):
 def test_flat_spectrum_warns_when_asked_and_is_exact_when_not(rng, monkeypatch):
     from manifold_lab.linalg import spectral
 
-    monkeypatch.setattr(spectral.krylov, "__defaults__", (40,))
+    monkeypatch.setattr(spectral.krylov, "__defaults__", (40, 8))
     X = rng.normal(size=(900, 500))
     with pytest.warns(ConvergenceWarning, match="residual of.*solver='auto'"):
         PCA(n_components=5, solver="randomized").fit(X)
@@ -435,6 +435,8 @@ def test_the_rule_follows_the_shape():
     assert choose_solver(150, 4, None, False) == "svd"
     assert choose_solver(100_000, 100, 10, False) == "covariance"
     assert choose_solver(300, 20_000, 10, False) == "gram"
+    assert choose_solver(5000, 2000, 20, False) == "randomized"
+    assert choose_solver(5000, 2000, 200, False) == "covariance"
     assert choose_solver(100_000, 50_000, 10, True) == "randomized"
     assert choose_solver(100_000, 50_000, None, True) == "covariance"
 
