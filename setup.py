@@ -95,7 +95,14 @@ class Build(build_ext):
             ext.extra_compile_args += optimise + compile_openmp
             ext.extra_link_args += link_openmp
         self.parallel = CORES
+        # files are newer or older, flags are not: a debug build must not pass for a plain one
+        stamp = Path(self.build_temp, "flags.txt")
+        settings = f"{DIRECTIVES} {optimise} {compile_openmp}"
+        self.force = self.force or not stamp.exists() or stamp.read_text() != settings
+        stamp.unlink(missing_ok=True)
         super().build_extensions()
+        stamp.parent.mkdir(parents=True, exist_ok=True)
+        stamp.write_text(settings)
 
     def compiles(self, compile_args, link_args):
         """True if a small program compiles and links with these arguments."""

@@ -67,7 +67,7 @@ def cite(name, rawtext, text, lineno, inliner, options=None, content=None):
 
 def expand(app, docname, source):
     """Put the generated parts in, and make a plain ``[chan1983]`` of Markdown a link."""
-    if app.env.doc2path(docname).endswith(".md"):
+    if str(app.env.doc2path(docname)).endswith(".md"):
         text = _GENERATE.sub(lambda match: generate.expand(match[1]), source[0])
         source[0] = _KEY.sub(r"{cite}`\1`", text)
 

@@ -2,8 +2,14 @@
 
 cdef extern from *:
     """
-    #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+    #if defined(__x86_64__) && !defined(__clang__) && __GNUC__ >= 12
     static int manifold_lab_cpu_level(void) {
+        __builtin_cpu_init();
+        if (__builtin_cpu_supports("x86-64-v4")) return 4;
+        return __builtin_cpu_supports("x86-64-v3") ? 3 : 1;
+    }
+    #elif defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+    static int manifold_lab_cpu_level(void) {  /* older compilers know only the single features */
         __builtin_cpu_init();
         if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
               && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")))
