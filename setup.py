@@ -30,6 +30,7 @@ KERNELS = (
     Kernel("cpu"),
     Kernel("lapack"),
     Kernel("scatter", levels=True),
+    Kernel("tridiagonal", levels=True),
 )
 
 DIRECTIVES = {

@@ -47,18 +47,18 @@ def chunk_scatter(const real[:, ::1] X not None, const double[::1] shift not Non
 
 
 def centred_chunks(const real[:, ::1] X not None, const double[::1] shift not None, double factor,
-                   index chunk, int n_threads):
-    """Return ``(Y, means)``: the rows y = x f - s less the mean of their chunk, and those means.
+                   index chunk, int n_threads, double[:, ::1] out not None):
+    """Write the rows y = x f - s less the mean of their chunk to ``out``; return those means.
 
     For the shapes where W = Y'Y is better left to BLAS.
     """
     cdef index n = X.shape[0], d = X.shape[1], n_chunks = (n + chunk - 1) // chunk, c
-    rows, means = np.empty((n, d)), np.zeros((n_chunks, d))
-    cdef double[:, ::1] Y = rows, M = means
+    means = np.zeros((n_chunks, d))
+    cdef double[:, ::1] M = means
     for c in prange(n_chunks, nogil=True, schedule="static", num_threads=n_threads):
         centred_chunk(&X[c * chunk, 0], &shift[0], factor, min(chunk, n - c * chunk), d, d,
-                      &M[c, 0], &Y[c * chunk, 0])
-    return rows, means
+                      &M[c, 0], &out[c * chunk, 0])
+    return means
 
 
 def _aligned(rows, columns):

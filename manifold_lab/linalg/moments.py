@@ -16,7 +16,6 @@ from manifold_lab._kernels import levels, threads
 from manifold_lab.checks import check_memory, raise_not_finite
 
 BLOCK_BYTES = 2**25  # rows looked at between two chances to interrupt
-CHUNK = 32  # rows centred together where BLAS does the rest
 KERNEL_FEATURES = 512  # above it the register tile no longer beats BLAS
 
 
@@ -83,7 +82,8 @@ class Moments(NamedTuple):
         n_rows = self.n_rows + other.n_rows
         share = other.n_rows / n_rows
         step = other.mean - self.mean
-        between = np.outer(step, step * (self.n_rows * share))
+        weighted = step * np.sqrt(self.n_rows * share)
+        between = np.outer(weighted, weighted)  # symmetric to the bit
         scatter = self.scatter + other.scatter
         scatter += between
         return Moments(self.frame, n_rows, self.mean + step * share, scatter)
@@ -126,47 +126,57 @@ def moments_of(X, owner, n_jobs=None, frame=None):
 
 
 def _one_pass(X, n_jobs, frame):
-    """Pool the scatter within short runs of rows, then add that between their means (pca.2)."""
+    """Pool the scatter within chunks of rows, then add that between their means (pca.2)."""
     n, d = X.shape
-    rows = max(256, BLOCK_BYTES // (8 * d))
-    within, means, counts = np.zeros((d, d)), [], []
-    add = _add_by_kernel if d <= KERNEL_FEATURES else _add_by_blas
+    by_kernel = d <= KERNEL_FEATURES
+    chunk = max(32, min(512, 2**15 // d)) if by_kernel else 32
+    rows = max(256, BLOCK_BYTES // (8 * d)) // chunk * chunk  # only the last chunk is shorter
+    within, means = np.zeros((d, d)), []
+    scratch = np.empty((0, d) if by_kernel else (min(n, rows), d))
+    kernel = levels.load("scatter")
+    # where BLAS does the work, a second team of threads would only spin against its own
+    n_threads = threads.count(n_jobs) if by_kernel else 1
     with np.errstate(invalid="ignore", over="ignore"):  # looked for in the result
         for start in range(0, n, rows):
             block = X[start : start + rows]
             block = block.toarray() if is_sparse(block) else block
-            for part, into in zip(add(block, frame, within, n_jobs), (means, counts), strict=True):
-                into.append(part)
-        means, counts = np.vstack(means), np.concatenate(counts)
-        mean = counts @ means / n
-        between = np.sqrt(counts)[:, None] * (means - mean)
-        if add is _add_by_blas:
-            _mirror(within)
-        within += between.T @ between
+            arguments = (block, frame.shift, frame.factor, chunk, n_threads)
+            if by_kernel:
+                scatter, mean = kernel.chunk_scatter(*arguments)
+                within += scatter
+            else:  # the product is better left to BLAS, which fills only the upper triangle
+                Y = scratch[: block.shape[0]]
+                mean = kernel.centred_chunks(*arguments, Y)
+                _add_product(within, Y)
+            means.append(mean)
+        pooled = _pooled_by_kernel if by_kernel else _pooled_by_blas
+        return pooled(within, np.vstack(means), n, chunk, frame)
+
+
+def _pooled_by_kernel(within, means, n, chunk, frame):
+    """Add the scatter between chunks, all of ``chunk`` rows but the last, without BLAS."""
+    last = n - chunk * (len(means) - 1)
+    total = Moments(frame, last, means[-1], within)
+    if len(means) == 1:
+        return total
+    kernel, d = levels.load("scatter"), means.shape[1]
+    between, mean = kernel.chunk_scatter(means[:-1], np.zeros(d), 1.0, len(means) - 1, 1)
+    return Moments(frame, n - last, mean[0], chunk * between).merge(total)
+
+
+def _pooled_by_blas(within, means, n, chunk, frame):
+    """The same in place, for a scatter too large to copy lightly."""
+    counts = np.full(len(means), chunk)
+    counts[-1] -= len(means) * chunk - n
+    mean = counts @ means / n
+    _add_product(within, np.sqrt(counts)[:, None] * (means - mean))
+    _mirror(within)
     return Moments(frame, n, mean, within)
 
 
-def _add_by_kernel(X, frame, within, n_jobs):
-    """Add the scatter of X within chunks to ``within``; return the chunks' means and counts."""
-    chunk = max(32, min(512, 2**15 // X.shape[1]))
-    kernel, n_threads = levels.load("scatter"), threads.count(n_jobs)
-    scatter, means = kernel.chunk_scatter(X, frame.shift, frame.factor, chunk, n_threads)
-    within += scatter
-    return means, _chunk_sizes(len(X), chunk)
-
-
-def _add_by_blas(X, frame, within, n_jobs):
-    """The same with the product left to BLAS, which writes only the upper triangle."""
-    kernel, n_threads = levels.load("scatter"), threads.count(n_jobs)
-    Y, means = kernel.centred_chunks(X, frame.shift, frame.factor, CHUNK, n_threads)
-    scipy.linalg.blas.dsyrk(1.0, Y.T, beta=1.0, c=within.T, overwrite_c=True, lower=True)
-    return means, _chunk_sizes(len(X), CHUNK)
-
-
-def _chunk_sizes(n, chunk):
-    sizes = np.full(-(-n // chunk), chunk)
-    sizes[-1] -= len(sizes) * chunk - n
-    return sizes
+def _add_product(S, Y):
+    """Add the upper triangle of Y'Y to S."""
+    scipy.linalg.blas.dsyrk(1.0, Y.T, beta=1.0, c=S.T, overwrite_c=True, lower=True)
 
 
 def _mirror(S, width=256):

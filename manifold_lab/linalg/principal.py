@@ -21,6 +21,8 @@ from manifold_lab.linalg.spectral import (
     top_eigenpairs,
 )
 
+PATIENT_BLOCKS, HASTY_BLOCKS = 40, 16  # products with S an iteration may take
+
 
 class Axes(NamedTuple):
     """Principal axes and what they hold, in scaled units: lambda = 4^exponent sigma_x^2."""
@@ -79,8 +81,11 @@ def gram_axes(X, count, rng, owner):
     return _finished(n, frame.mean(mean), frame, values, W, np.trace(K))
 
 
-def krylov_axes(X, count, rng, owner):
-    """Return the axes by a randomised block Krylov space of S (pca.6), S never formed."""
+def krylov_axes(X, count, rng, owner, patient):
+    """Return the axes by a randomised block Krylov space of S (pca.6), S never formed.
+
+    Not ``patient``, it gives up as soon as another route would be faster; ``residual`` tells.
+    """
     n, d = X.shape
     if is_sparse(X):
         check_finite(X, owner)
@@ -96,7 +101,9 @@ def krylov_axes(X, count, rng, owner):
         U = Y @ V - mean @ V
         return Y.T @ U - np.outer(mean, U.sum(axis=0))
 
-    values, vectors, residual = krylov(scatter_times, d, count, rng, block=2 * BLOCK)
+    block = min(4 * BLOCK, max(2 * BLOCK, count + BLOCK // 2))
+    limit = block * (PATIENT_BLOCKS if patient else HASTY_BLOCKS)
+    values, vectors, residual = krylov(scatter_times, d, count, rng, limit, block, patient)
     total = squares - n * (mean @ mean)
     axes = _finished(n, mean_x, frame, values, vectors.T, total)
     return axes._replace(residual=residual)

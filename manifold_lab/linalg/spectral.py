@@ -7,7 +7,10 @@ Rayleigh-Ritz step [saad2011]_; many pairs, and whatever does not converge, from
 import numpy as np
 import scipy.linalg
 
+from manifold_lab._kernels import levels
+
 TOLERANCE = 1e-12  # residual |A v - lambda v|, relative to the largest eigenvalue
+ONE_THREAD_SIZE = 160  # up to it (twice for few pairs) on one thread, see tridiagonal.pyx
 DENSE_SIZE = 256  # below it LAPACK is faster than anything clever
 BLOCK = 8  # vectors multiplied at once: a product then costs little more than one with a vector
 MAX_BASIS = 800  # columns of the Krylov basis before LAPACK takes over
@@ -15,15 +18,34 @@ TINY = np.finfo(np.float64).tiny
 
 
 def descending_eigh(A, count=None):
-    """Return the ``count`` largest eigenpairs of a symmetric matrix, or all, by LAPACK."""
+    """Return the ``count`` largest eigenpairs of a symmetric matrix, or all of them."""
     n = len(A)
-    if count is not None and count <= n // 4:  # beyond, bisection costs more than it saves
+    wanted = n if count is None else count
+    if n <= ONE_THREAD_SIZE * (1 + (wanted <= n // 4)):
+        values, vectors = _tridiagonal_eigh(A, wanted)
+    elif wanted <= n // 4:  # beyond, bisection costs more than it saves
         values, vectors = scipy.linalg.eigh(
-            A, subset_by_index=(n - count, n - 1), check_finite=False
+            A, subset_by_index=(n - wanted, n - 1), check_finite=False
         )
     else:
         values, vectors = scipy.linalg.eigh(A, driver="evd", check_finite=False)
-    return values[::-1][:count], vectors[:, ::-1][:, :count]
+    return values[::-1][:wanted], vectors[:, ::-1][:, :wanted]
+
+
+def _tridiagonal_eigh(A, wanted):
+    """Return the largest eigenpairs, ascending, without waking the threads of BLAS."""
+    n, kernel = len(A), levels.load("tridiagonal")
+    diagonal, off, V, tau = kernel.reduce(np.ascontiguousarray(A))
+    try:
+        values, Y = scipy.linalg.eigh_tridiagonal(
+            diagonal, off, select="i", select_range=(n - wanted, n - 1), check_finite=False
+        )
+    except np.linalg.LinAlgError:  # rare, and not worth a failure
+        values, vectors = scipy.linalg.eigh(A, driver="evd", check_finite=False)
+        return values[n - wanted :], vectors[:, n - wanted :]
+    rows = np.ascontiguousarray(Y.T)
+    kernel.apply(V, tau, rows)
+    return values, rows.T
 
 
 def top_eigenpairs(A, count, rng):
@@ -39,7 +61,7 @@ def top_eigenpairs(A, count, rng):
     return descending_eigh(A, count)
 
 
-def krylov(operator, n, count, rng, max_basis=MAX_BASIS, block=BLOCK):
+def krylov(operator, n, count, rng, max_basis=MAX_BASIS, block=BLOCK, patient=False):
     """Return the ``count`` largest eigenpairs of a positive semidefinite operator.
 
     Parameters
@@ -50,10 +72,11 @@ def krylov(operator, n, count, rng, max_basis=MAX_BASIS, block=BLOCK):
     rng : numpy.random.Generator
         Draws the start block.
     max_basis : int
-        Size of the basis at which to stop, converged or not; sooner if it is plain that the
-        residuals will not get there.
+        Size of the basis at which to stop, converged or not.
     block : int
         Number of vectors multiplied at once.
+    patient : bool
+        Go on to ``max_basis`` even if it is plain that the residuals will not get there.
 
     Returns
     -------
@@ -66,7 +89,7 @@ def krylov(operator, n, count, rng, max_basis=MAX_BASIS, block=BLOCK):
     limit = max(max_basis, 2 * count + 2 * block)
     limit = n if limit >= n else limit - limit % block  # whole blocks: the residual needs them
     space, test, before = _Space(operator, n, limit, block, rng), 2 * count, None
-    exact_at_last = limit == n
+    patient = patient or limit == n  # where the space is full, the pairs are exact
     while True:
         space.grow()
         if not space.full and space.size < test:
@@ -75,7 +98,7 @@ def krylov(operator, n, count, rng, max_basis=MAX_BASIS, block=BLOCK):
         now = space.size, residual
         if space.full or residual <= TOLERANCE:
             break
-        if not exact_at_last and before and _hopeless(before, now, limit):
+        if not patient and before and _hopeless(before, now, limit):
             break
         before, test = now, max(space.size + 2 * block, int(1.2 * space.size))
     if space.size < n and residual <= TOLERANCE and count > block:
@@ -119,11 +142,7 @@ class _Space:
     def ritz(self, count):
         """Return the best eigenpairs in the space (Rayleigh-Ritz) and their largest residual."""
         T = self.T[: self.size, : self.size]
-        low = max(0, self.size - count)
-        values, Y = scipy.linalg.eigh(
-            (T + T.T) / 2, subset_by_index=(low, self.size - 1), check_finite=False
-        )
-        values, Y = values[::-1], Y[:, ::-1]
+        values, Y = descending_eigh((T + T.T) / 2, min(count, self.size))
         # A Q Y - Q Y L = V R Y_last: the residual costs no further product
         residual = np.linalg.norm(self.coupling @ Y[self.last], axis=0).max()
         relative = 0.0 if self.size == self.n else residual / max(values[0], TINY)
@@ -144,9 +163,27 @@ def _missed(operator, n, values, vectors, rng):
 
 def _orthonormal_rest(W, Q):
     """Return V, R with W = V R, V orthonormal and orthogonal to Q even where W is rounding noise."""
-    V, R = np.linalg.qr(W)
-    V, again = np.linalg.qr(V - Q @ (Q.T @ V))
+    V, R = _thin_qr(W)
+    V, again = _thin_qr(V - Q @ (Q.T @ V))
     return V, again @ R
+
+
+def _thin_qr(W):
+    """Return V, R with W = V R, by Cholesky of W'W where that is safe: two products, no panels.
+
+    Done twice, as above, it is orthonormal to rounding if the columns, scaled to one, are well
+    enough conditioned; if not, Householder's way.
+    """
+    size = np.sqrt(np.einsum("ij,ij->j", W, W))
+    if size.min() > 0:
+        C = (W.T @ W) / np.outer(size, size)
+        try:
+            L = np.linalg.cholesky(C)
+        except np.linalg.LinAlgError:
+            L = np.zeros_like(C)
+        if np.diag(L).min() > 1e-4:
+            return (W / size) @ np.linalg.inv(L).T, L.T * size
+    return np.linalg.qr(W)
 
 
 def fix_signs(vectors, band=1e-8):

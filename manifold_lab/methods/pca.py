@@ -11,7 +11,7 @@ import numpy as np
 
 from manifold_lab._interop import is_sparse
 from manifold_lab.base import Reducer, param
-from manifold_lab.checks import BOOL, N_JOBS, SEED, Float, Int, as_rng
+from manifold_lab.checks import BOOL, N_JOBS, SEED, Float, Int, as_rng, available_memory
 from manifold_lab.errors import (
     ConvergenceWarning,
     DegenerateDataWarning,
@@ -26,6 +26,7 @@ from manifold_lab.linalg.moments import moments_of
 from manifold_lab.linalg.spectral import TOLERANCE
 
 EPS = np.finfo(np.float64).eps
+LARGE = 1e10  # n d min(n, d) from which S or K costs more than an iteration for few components
 SMALL = 2e7  # n d min(n, d) up to which the SVD, the most accurate route, costs milliseconds
 
 
@@ -100,7 +101,7 @@ class PCA(Reducer):
         if self.solver == "auto":
             self.solver_ = choose_solver(n, d, self._count(), sparse)
         axes = self._solve(X)
-        if self.solver == "auto" and axes.residual > TOLERANCE:
+        if self.solver == "auto" and axes.residual > TOLERANCE and exact_fits(n, d):
             self.solver_ = exact_solver(n, d)
             axes = self._solve(X)
         self._keep(axes, X.dtype)
@@ -113,7 +114,8 @@ class PCA(Reducer):
             return principal.svd_axes(X, count, owner)
         if self.solver_ == "gram":
             return principal.gram_axes(X, count, rng, owner)
-        return principal.krylov_axes(X, count, rng, owner)
+        patient = self.solver != "auto" or not exact_fits(*X.shape)  # is there another way?
+        return principal.krylov_axes(X, count, rng, owner, patient)
 
     def _partial_fit(self, X, y):
         before = getattr(self, "_moments_", None)
@@ -201,7 +203,7 @@ class PCA(Reducer):
                 ConvergenceWarning(
                     f"solver='randomized' stopped at a relative residual of {axes.residual:.1e} "
                     f"(wanted {TOLERANCE:.0e}): the spectrum is too flat for {count} components to "
-                    "stand out. Use solver='auto' for an exact answer."
+                    "stand out. Use solver='auto' for an exact answer, if it fits in memory."
                 )
             )
         if axes.total == 0:
@@ -294,10 +296,15 @@ def choose_solver(n, d, count, sparse):
     if n * d * smaller <= SMALL and not sparse:
         return "svd"
     few = count is not None and count <= smaller // 50
-    wide = d > 2000 if sparse else d >= 1000 and n < 10 * d
-    return "randomized" if few and smaller >= 1000 and wide else exact_solver(n, d)
+    costly = d > 2000 if sparse else n * d * smaller > LARGE
+    return "randomized" if few and costly else exact_solver(n, d)
 
 
 def exact_solver(n, d):
     """Return the route that works on the smaller of S (d x d) and K (n x n)."""
     return "covariance" if d <= n else "gram"
+
+
+def exact_fits(n, d):
+    """True if the matrix of the exact route, and what is made of it, fits in memory."""
+    return 4 * 8 * min(n, d) ** 2 < available_memory() / 2

@@ -61,6 +61,23 @@ def test_same_start_same_bits(rng):
     np.testing.assert_array_equal(first[1], again[1])
 
 
+@pytest.mark.parametrize("name", SPECTRA)
+@pytest.mark.parametrize("n", [12, 40, 100, 160])
+@pytest.mark.parametrize("power", [0, -300, 150])
+def test_small_matrices_without_blas(rng, name, n, power):
+    A = np.ldexp(symmetric(rng, SPECTRA[name](n)), power)
+    A = (A + A.T) / 2
+    for count in (None, 1, n // 3):
+        values, vectors = descending_eigh(A, count)
+        kept = n if count is None else count
+        scale = np.ldexp(1.0, power)
+        np.testing.assert_allclose(
+            values / scale, np.sort(SPECTRA[name](n))[::-1][:kept], atol=1e-13 * n
+        )
+        np.testing.assert_allclose(A @ vectors / scale, vectors * (values / scale), atol=1e-12)
+        np.testing.assert_allclose(vectors.T @ vectors, np.eye(kept), atol=1e-11)
+
+
 def test_descending_order(rng):
     values, _ = descending_eigh(symmetric(rng, [3.0, -1, 2]))
     np.testing.assert_allclose(values, [3, 2, -1], atol=1e-14)
