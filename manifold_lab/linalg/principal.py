@@ -49,7 +49,7 @@ def svd_axes(X, count, owner):
     n, d = X.shape
     check_memory(3 * 8 * n * d, owner, "Use solver='covariance' or 'randomized'.")
     frame, Y, mean = shifted_rows(X, owner)
-    Y -= mean
+    Y = Y - mean
     try:
         sigma, W = scipy.linalg.svd(Y, full_matrices=False, check_finite=False)[1:]
     except np.linalg.LinAlgError:  # divide and conquer gave up; the older driver does not

@@ -26,7 +26,7 @@ from manifold_lab.linalg.moments import moments_of
 from manifold_lab.linalg.spectral import TOLERANCE
 
 EPS = np.finfo(np.float64).eps
-LARGE = 1e10  # n d min(n, d) from which S or K costs more than an iteration for few components
+LARGE = 1e11  # n d min(n, d) from which S or K costs more than an iteration for few components
 SMALL = 2e7  # n d min(n, d) up to which the SVD, the most accurate route, costs milliseconds
 
 
