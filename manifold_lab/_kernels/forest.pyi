@@ -1,0 +1,3 @@
+import numpy as np
+
+def join(parent: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray: ...
