@@ -20,16 +20,30 @@ CORES = os.cpu_count() or 1
 
 
 class Kernel(NamedTuple):
-    """One .pyx file; ``levels`` if it gains from wider instructions."""
+    """One .pyx file; ``levels`` if it gains from wider instructions.
+
+    ``rounds`` if every product must be rounded before it is added: the same bits in loops that
+    the compiler arranges differently, and at every level.
+    """
 
     name: str
     levels: bool = False
+    rounds: bool = False
 
 
 KERNELS = (
     Kernel("cpu"),
     Kernel("lapack"),
+    Kernel("dijkstra"),
+    Kernel("distances", levels=True),
+    Kernel("floyd", levels=True),
+    Kernel("forest"),
     Kernel("scatter", levels=True),
+    Kernel("neighbors", levels=True),
+    Kernel("ranking", levels=True, rounds=True),
+    Kernel("tree", levels=True, rounds=True),
+    Kernel("stretch"),
+    Kernel("sweep", levels=True),
     Kernel("tridiagonal", levels=True),
 )
 
@@ -91,10 +105,13 @@ class Build(build_ext):
         flags = (pair for pair in OPENMP_FLAGS if OPENMP and self.compiles(*pair))
         compile_openmp, link_openmp = next(flags, ([], []))
         levels = {name: not args or self.compiles(args, []) for name, args in LEVELS.items()}
+        rounds = {kernel.name: kernel.rounds for kernel in KERNELS}
         self.extensions = [ext for ext in self.extensions if levels[level_of(ext)]]
         for ext in self.extensions:
             ext.extra_compile_args += optimise + compile_openmp
             ext.extra_link_args += link_openmp
+            if rounds[ext.name.split(".")[-1]] and not msvc:  # msvc does not fuse by itself
+                ext.extra_compile_args.append("-ffp-contract=off")
         self.parallel = CORES
         # files are newer or older, flags are not: a debug build must not pass for a plain one
         stamp = Path(self.build_temp, "flags.txt")

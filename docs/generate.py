@@ -88,9 +88,13 @@ def _rule(rule):
 
 
 def api(module):
-    """Return autodoc directives for the public names of a module, in MyST."""
+    """Return autodoc directives for the public names of a module, in MyST.
+
+    What the package offers itself is described there, once.
+    """
     home = manifold_lab if module == "manifold_lab" else getattr(manifold_lab, module)
-    names = [f"{home.__name__}.{name}" for name in public_names(home)]
+    own = [n for n in public_names(home) if home is manifold_lab or n not in manifold_lab.__all__]
+    names = [f"{home.__name__}.{name}" for name in own]
     return _directives([(name, _resolve(name)) for name in names])
 
 

@@ -9,6 +9,9 @@ import importlib
 __version__ = "0.1.0"
 
 _HOME = {  # public name -> the module that holds it
+    "KNNClassifier": "manifold_lab.neighbors.classifier",
+    "KNNRegressor": "manifold_lab.neighbors.regressor",
+    "NearestNeighbors": "manifold_lab.neighbors.search",
     "Reducer": "manifold_lab.base",
     "param": "manifold_lab.base",
     "available": "manifold_lab.registry",
@@ -18,7 +21,7 @@ _HOME = {  # public name -> the module that holds it
     "unregister": "manifold_lab.registry",
     "show_versions": "manifold_lab.tools.versions",
 }
-_MODULES = ("datasets", "errors", "quality", "testing")
+_MODULES = ("datasets", "errors", "graph", "metrics", "neighbors", "quality", "testing")
 
 __all__ = [*sorted(_HOME), *_MODULES, "__version__"]
 

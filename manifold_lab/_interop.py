@@ -1,9 +1,10 @@
 """What this package knows of scikit-learn, pandas and polars without importing them.
 
 Everything here *looks* in ``sys.modules``: a library the user never loaded is never imported.
-The one exception is :func:`sklearn_tags`, called only by scikit-learn itself.
+The exceptions are :func:`sklearn_tags` and :class:`TakesWeights`, used only by scikit-learn itself.
 """
 
+import copy
 import importlib
 import sys
 
@@ -128,8 +129,50 @@ def sklearn_tags(traits):
         classifier_tags=ClassifierTags() if kind == "classifier" else None,
         regressor_tags=RegressorTags() if kind == "regressor" else None,
         requires_fit=True,
-        input_tags=InputTags(sparse=traits["sparse"], pairwise=traits["pairwise"]),
+        input_tags=InputTags(
+            sparse=traits["sparse"],
+            pairwise=traits["pairwise"],
+            positive_only=traits["positive_only"],
+        ),
     )
+
+
+class TakesWeights:
+    """Mixin: ``sample_weight`` of fit and score is known to scikit-learn's metadata routing."""
+
+    def get_metadata_routing(self):
+        """Return what this estimator asks for, as scikit-learn's MetadataRequest."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        own = getattr(self, "_metadata_request", None)
+        if own is not None:
+            return copy.deepcopy(own)
+        request = MetadataRequest(owner=type(self).__name__)
+        request.fit.add_request(param="sample_weight", alias=None)
+        request.score.add_request(param="sample_weight", alias=None)
+        return request
+
+    _get_metadata_request = get_metadata_routing
+
+    def set_fit_request(self, *, sample_weight=None):
+        """Say whether ``fit`` wants ``sample_weight`` when scikit-learn routes metadata to it.
+
+        Parameters
+        ----------
+        sample_weight : bool, str or None
+            True and False pass it or not, a string is its name there, None makes it an error.
+        """
+        return self._request("fit", sample_weight)
+
+    def set_score_request(self, *, sample_weight=None):
+        """Say whether ``score`` wants ``sample_weight``; see :meth:`set_fit_request`."""
+        return self._request("score", sample_weight)
+
+    def _request(self, method, alias):
+        request = self.get_metadata_routing()
+        getattr(request, method).add_request(param="sample_weight", alias=alias)
+        self._metadata_request = request
+        return self
 
 
 def html_repr(estimator):

@@ -238,6 +238,7 @@ class Estimator:
             "multi_output": False,
             "sparse": self.accepts_sparse,
             "pairwise": self.pairwise,
+            "positive_only": False,
             "transforms": hasattr(self, "transform"),
         }
 

@@ -191,7 +191,16 @@ def test_what_pages_generate_exists(generate):
 
 def test_the_api_page_covers_every_public_name(generate):
     page = read(DOCS / "api.md")
-    for module in ("manifold_lab", "datasets", "quality", "testing", "errors"):
+    for module in (
+        "manifold_lab",
+        "metrics",
+        "neighbors",
+        "graph",
+        "datasets",
+        "quality",
+        "testing",
+        "errors",
+    ):
         assert f"<!-- generate: api {module} -->" in page
     text = generate.expand("api manifold_lab")
     callables = [n for n in manifold_lab.__all__ if callable(getattr(manifold_lab, n))]

@@ -16,6 +16,7 @@ PACKAGE = Path(manifold_lab.__file__).parent
 ORDER = [  # a level is a module or a sub-package; those on one line are re-exports of the first
     ("_interop",),
     ("errors",),
+    ("_progress",),
     ("checks",),
     ("_kernels",),
     ("linalg",),
@@ -156,22 +157,22 @@ def test_the_walk_sees_the_package():
         (
             "methods/a.py",
             "from manifold_lab.tools.quality import stress",
-            "methods/a.py:1 imports tools.quality.stress: level 10 (methods) may not see level 14 (tools)",
+            "methods/a.py:1 imports tools.quality.stress: level 11 (methods) may not see level 15 (tools)",
         ),
         (
             "base.py",
             "x = 1\ndef f():\n    from manifold_lab import registry",
-            "base.py:3 imports registry: level 6 (base) may not see level 12 (registry)",
+            "base.py:3 imports registry: level 7 (base) may not see level 13 (registry)",
         ),
         (
             "base.py",
             "from manifold_lab import get",
-            "base.py:1 imports registry: level 6 (base) may not see level 12 (registry)",
+            "base.py:1 imports registry: level 7 (base) may not see level 13 (registry)",
         ),
         (
             "checks.py",
             "import importlib\nimportlib.import_module('manifold_lab.base')",
-            "checks.py:2 imports base: level 2 (checks) may not see level 6 (base)",
+            "checks.py:2 imports base: level 3 (checks) may not see level 7 (base)",
         ),
         (
             "methods/a.py",
@@ -207,12 +208,12 @@ def test_the_walk_sees_the_package():
         (
             "_kernels/a.pyx",
             '"""import manifold_lab.cli\n"""\nfrom manifold_lab.graph.knn cimport (x,\n  y)',
-            "_kernels/a.pyx:3 imports graph.knn.x: level 3 (_kernels) may not see level 8 (graph)",
+            "_kernels/a.pyx:3 imports graph.knn.x: level 4 (_kernels) may not see level 9 (graph)",
         ),
         (
             "_kernels/a.pxd",
             "cimport manifold_lab.base as b",
-            "_kernels/a.pxd:1 imports base: level 3 (_kernels) may not see level 6 (base)",
+            "_kernels/a.pxd:1 imports base: level 4 (_kernels) may not see level 7 (base)",
         ),
         (
             "_kernels/a.pyx",

@@ -39,7 +39,7 @@ class Axes(NamedTuple):
 def covariance_axes(moments, count, rng):
     """Return the axes by S w_j = lambda_j w_j (10.17) (pca.3); ``count`` None is all of them."""
     S = moments.scatter
-    values, vectors = descending_eigh(S) if count is None else top_eigenpairs(S, count, rng)
+    values, vectors = descending_eigh(S) if count is None else top_eigenpairs(S, count, rng)[:2]
     mean = moments.frame.mean(moments.mean)
     return _finished(moments.n_rows, mean, moments.frame, values, vectors.T, np.trace(S))
 
@@ -69,7 +69,7 @@ def gram_axes(X, count, rng, owner):
     for columns in _column_blocks(n, d):
         Y, mean[columns] = _centred(X[:, columns], _part(frame, columns))
         K += Y @ Y.T
-    values, U = descending_eigh(K) if count is None else top_eigenpairs(K, count, rng)
+    values, U = descending_eigh(K) if count is None else top_eigenpairs(K, count, rng)[:2]
     keep = values > _tolerance(n, d) * max(values[0], 0)
     P = np.empty((d, int(keep.sum())))
     for columns in _column_blocks(n, d):

@@ -4,6 +4,8 @@ Few pairs of a large matrix come from a block Krylov space with full reorthogona
 Rayleigh-Ritz step [saad2011]_; many pairs, and whatever does not converge, from LAPACK.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.linalg
 
@@ -15,6 +17,14 @@ DENSE_SIZE = 256  # below it LAPACK is faster than anything clever
 BLOCK = 8  # vectors multiplied at once: a product then costs little more than one with a vector
 MAX_BASIS = 800  # columns of the Krylov basis before LAPACK takes over
 TINY = np.finfo(np.float64).tiny
+
+
+class Eigenpairs(NamedTuple):
+    """Eigenvalues, largest first, unit eigenvectors as columns, and how well they fit."""
+
+    values: np.ndarray
+    vectors: np.ndarray
+    residual: float  # largest |A v - lambda v|, relative to the largest eigenvalue
 
 
 def descending_eigh(A, count=None):
@@ -49,16 +59,17 @@ def _tridiagonal_eigh(A, wanted):
 
 
 def top_eigenpairs(A, count, rng):
-    """Return the ``count`` largest eigenpairs ``(values, vectors)`` of a symmetric matrix.
+    """Return the ``count`` largest eigenpairs of a symmetric matrix.
 
     The rule is measured: an iteration for few pairs of a large matrix, LAPACK otherwise.
     """
     n = len(A)
     if n > DENSE_SIZE and count <= n // 16:
-        values, vectors, residual = krylov(lambda V: A @ V, n, count, rng, max_basis=n // 8)
-        if residual <= TOLERANCE:
-            return values, vectors
-    return descending_eigh(A, count)
+        pairs = krylov(lambda V: A @ V, n, count, rng, max_basis=n // 8)
+        if pairs.residual <= TOLERANCE:
+            return pairs
+    values, vectors = descending_eigh(A, count)
+    return Eigenpairs(values, vectors, residual=0.0)
 
 
 def krylov(operator, n, count, rng, max_basis=MAX_BASIS, block=BLOCK, patient=False):
@@ -80,11 +91,9 @@ def krylov(operator, n, count, rng, max_basis=MAX_BASIS, block=BLOCK, patient=Fa
 
     Returns
     -------
-    values, vectors : ndarray
-        Largest first.
-    residual : float
-        Largest |A v - lambda v|, relative to the largest eigenvalue; infinite if a larger
-        eigenvalue was missed, as a space grown from few vectors may where more are equal.
+    Eigenpairs
+        Their residual is infinite if a larger eigenvalue was missed, as a space grown from few
+        vectors may where more are equal.
     """
     limit = max(max_basis, 2 * count + 2 * block)
     limit = n if limit >= n else limit - limit % block  # whole blocks: the residual needs them
@@ -103,7 +112,7 @@ def krylov(operator, n, count, rng, max_basis=MAX_BASIS, block=BLOCK, patient=Fa
         before, test = now, max(space.size + 2 * block, int(1.2 * space.size))
     if space.size < n and residual <= TOLERANCE and count > block:
         residual = max(residual, _missed(operator, n, values, vectors, rng))
-    return values, vectors, residual
+    return Eigenpairs(values, vectors, residual)
 
 
 def _hopeless(before, now, limit):

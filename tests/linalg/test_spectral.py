@@ -25,7 +25,7 @@ SPECTRA = {
 @pytest.mark.parametrize("count", [1, 5, 20])
 def test_top_eigenpairs_of_a_large_matrix(rng, name, count):
     A = symmetric(rng, SPECTRA[name](400))
-    values, vectors = top_eigenpairs(A, count, rng)
+    values, vectors = top_eigenpairs(A, count, rng)[:2]
     np.testing.assert_allclose(values, np.sort(SPECTRA[name](400))[::-1][:count], atol=1e-12)
     assert np.abs(A @ vectors - vectors * values).max() < 1e-11
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(count), atol=1e-12)
@@ -34,7 +34,7 @@ def test_top_eigenpairs_of_a_large_matrix(rng, name, count):
 @pytest.mark.parametrize("n", [1, 2, 9, 60])
 def test_small_matrices_go_to_lapack_and_krylov_fills_the_space(rng, n):
     A = symmetric(rng, np.arange(1.0, n + 1))
-    for values, vectors in (top_eigenpairs(A, n, rng), krylov(lambda V: A @ V, n, n, rng)[:2]):
+    for values, vectors in (top_eigenpairs(A, n, rng)[:2], krylov(lambda V: A @ V, n, n, rng)[:2]):
         np.testing.assert_allclose(values, np.arange(n, 0.0, -1), atol=1e-11)
         np.testing.assert_allclose(np.abs(A @ vectors - vectors * values), 0, atol=1e-10)
 
